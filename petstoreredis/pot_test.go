@@ -64,7 +64,7 @@ func TestPotGrants(t *testing.T) {
 
 func TestPotKeptBack(t *testing.T) {
 	perform(t, [][2]string{
-		{"what other programs probably sent is kept back", "get 60 59, +30s get 60 38, +10s slow 1ms, ask 99, +5ms = 30"},
+		{"what other programs probably sent is kept back", "+30s get 60 38, +10s slow 1ms, ask 99, +5ms = 30"},
 		{"at most half is kept back for other programs", "get 60 59, +30s get 60 10, +20s slow 1ms, ask 99, +5ms = 6"},
 		{"background requests that are alone leave nothing", "background, 200 100 99, +3s background 100 = 99"},
 		{"background requests leave a tenth if others were there", "get 100 99, +3s background 100 = 89, background 100 = 0"},
@@ -100,7 +100,6 @@ func TestPotWindow(t *testing.T) {
 		{"a quarter of the limit goes over to the next window", "get 60 15, +1m ask 20 = 14"},
 		{"less than a quarter does not", "get 60 14, +1m ask 20 = 1"},
 		{"a window of a day that is used up lasts to its end", "get 1000 0 1h, +59m closed = 1m1s day, ask = 0, +1m2s = 1"},
-		{"a window of a day is over a day later", "get 1000 0 24h, +23h59m b now = 0, +2m b now = 1"},
 		{"permits that die with a process come back in a window of a day",
 			"get 501 500 1h, +3s b ask 400 = 400, ask 99 = 99, +1m ask = 1, last 200 501 400 58m, +3s ask 9 = 9"},
 		{"a clock of Redis that goes forward ends the window", "get 60 10, ahead 24h, ask 5 = 1"},
@@ -109,7 +108,6 @@ func TestPotWindow(t *testing.T) {
 
 func TestPotLockout(t *testing.T) {
 	perform(t, [][2]string{
-		{"a 429 of another process is one in a row, too", "ask, 429 500ms, +1s b ask, b 429 500ms, b closed = 1s minute"},
 		{"others learn of a 429 at once", "get 60 59, b get 60 58, +1s ask, 429 1h, +5ms b now = 0"},
 		{"others learn of a 429 although its command was lost", "get 60 59, +3s ask, cut, 429 1h 60 50, +1s b closed = 59m59s ban"},
 		{"others learn of a 429 although its reply was lost", "get 60 59, +3s ask, replylost, 429 1h 60 50, +1s b closed = 59m59s ban"},
