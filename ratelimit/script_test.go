@@ -18,7 +18,7 @@ func perform(t *testing.T, rows [][2]string) {
 		t.Run(row[0], func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := &scripttest.Script{T: t}
-				s.Word("told", "makes a limiter with this number of Processes", func() { begin(s, s.Numbers[0]) })
+				s.Word("processes", "makes a limiter with this number of Processes", func() { begin(s, s.Numbers[0]) })
 				s.Word("dateless", "later responses have no Date", func() { s.Dateless = true })
 				s.Word("free", "ends all requests in flight, as unsent", func() { free(s) })
 				s.Word("opens", "is like closed; the key must open at the time shown", func() { opens(s) })

@@ -68,7 +68,7 @@ func (s *Script) addShowingWords() {
 		"from 1; no window, Retry-After or NotBefore may end after their permits", s.next)
 	show("waiting", "shows the number of requests in Acquire", func() any { return s.Waiting })
 	show("heard", `shows what observers were told since the last "heard"; "heard closed" shows how often they were `+
-		"told so since the start", s.told)
+		"told so since the start", s.heardSo)
 	show("sent", "shows Sent, Limit and Processes of the last reported lockout", func() any {
 		return fmt.Sprint(s.last.Sent, " of ", s.last.Window.Limit, " by ", s.last.Processes)
 	})
@@ -102,7 +102,7 @@ func (s *Script) next() any {
 	return cmp.Or(strings.Trim(fmt.Sprint(numbers), "[]"), "none")
 }
 
-func (s *Script) told() any {
+func (s *Script) heardSo() any {
 	if len(s.Texts) > 0 {
 		what := strings.Join(s.Texts, " ")
 		return strings.Count("; "+strings.Join(s.heard, "; "), "; "+what)
