@@ -91,7 +91,7 @@ func TestBackoff(t *testing.T) {
 		{MaxAttempts: 6, MaxDelay: time.Minute}, {MaxAttempts: 6, BaseDelay: 3 * time.Second, MaxDelay: 10 * time.Second},
 		{MaxAttempts: 3, BaseDelay: time.Hour}, {MaxAttempts: 3, MaxDelay: 10 * time.Millisecond},
 	} {
-		virtual(t, "doubles up to its maximum; its second half is random", func(t *testing.T) {
+		virtual(t, fmt.Sprintf("%+v doubles up to its maximum; its second half is random", policy), func(t *testing.T) {
 			client, service := scripted(t, []responder{status(503, "")})
 			require.Error(t, list(client, petstore.WithRetryPolicy(policy)))
 			longest := cmp.Or(policy.BaseDelay, min(500*time.Millisecond, policy.MaxDelay))
@@ -132,14 +132,14 @@ func TestRetryTable(t *testing.T) {
 		notSent := slices.Contains([]string{"nothing written, such as a refused dial", "unknown host, refused certificate"}, name)
 		for what, respond := range rows[name] {
 			for operation, sample := range samples {
-				synctest.Test(t, func(t *testing.T) {
+				virtual(t, name+"/"+operation+" that meets "+what, func(t *testing.T) {
 					says := columns[1]
 					if sample.writes {
 						says = columns[2]
 					}
 					client, service := scripted(t, []responder{respond})
 					err := sample.call(client)
-					text := fmt.Sprintf("%s that meets %s; doc.go: %q", operation, what, says)
+					text := fmt.Sprintf("doc.go: %q", says)
 					doubt := strings.Contains(says, "ErrOutcomeUnknown")
 					require.Error(t, err, text)
 					require.Equal(t, strings.Contains(says, "again"), len(service.sent()) > 1, text)
