@@ -33,6 +33,9 @@ func TestClientRateLimit(t *testing.T) {
 		require.NoError(t, list(client))
 	}
 	assert.Equal(t, 60, client.RateLimit().Limit, "a response without headers changes nothing")
+	another, err := client.ForKey(testKey)
+	require.NoError(t, err)
+	assert.Equal(t, client.RateLimit(), another.RateLimit(), "it has sent nothing, but shares the key and the limiter")
 	rotates, _ := rotating(t, func(context.Context) (string, error) { return testKey, nil },
 		[]responder{counted}, petstore.WithLimiter(ratelimit.New()))
 	assert.Empty(t, rotates.KeyID(), "it has no key yet")

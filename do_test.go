@@ -60,8 +60,9 @@ func TestDo(t *testing.T) {
 		for _, method := range []string{"GET", "POST", "PUT", "PATCH", "DELETE"} {
 			client, service := scripted(t, []responder{status(503, ""), status(200, `{"a":1}`), status(204, "")}, quick)
 			var out struct{ A int }
-			_, err := client.Do(t.Context(), method, "orders", nil, &out)
+			response, err := client.Do(t.Context(), method, "orders", nil, &out)
 			require.Equal(t, method != "GET", errors.Is(err, petstore.ErrOutcomeUnknown), method)
+			assert.Equal(t, err == nil, response != nil, "none with an error")
 			for len(service.sent()) < 3 {
 				response, err := client.Do(t.Context(), method, "orders", nil, &out)
 				require.NoError(t, err)
@@ -82,6 +83,15 @@ func TestDo(t *testing.T) {
 		}
 		client, _ := scripted(t, []responder{status(200, "", "Content-Type: ")})
 		require.NoError(t, do("DELETE")(client), "nobody wants a value")
+	})
+	t.Run("gives a DELETE a body, since net/http sends no body again", func(t *testing.T) {
+		client, _ := scripted(t, []responder{func(r *http.Request) (*http.Response, error) {
+			assert.NotNil(t, r.Body)
+			return status(204, "")(r)
+		}})
+		for range 2 { // the second time, it knows that the last response came over HTTP/1
+			require.NoError(t, do("DELETE")(client))
+		}
 	})
 }
 

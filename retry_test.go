@@ -24,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/petstore/petstore-go"
+	"github.com/petstore/petstore-go/ratelimit"
 )
 
 var (
@@ -102,6 +103,19 @@ func TestBackoff(t *testing.T) {
 			}
 		})
 	}
+	virtual(t, "follows the Retry-After of a 503, although a 429 to another call closes the key for less", func(t *testing.T) {
+		client, service := scripted(t, []responder{
+			status(200, "[]", quota(60, 50, time.Minute)...),
+			func(r *http.Request) (*http.Response, error) {
+				time.Sleep(time.Second)
+				return status(503, "", "Retry-After: 60")(r)
+			}, status(429, "", "Retry-After: 10"), status(200, "[]"),
+		}, petstore.WithLimiter(ratelimit.New()))
+		require.NoError(t, list(client))
+		time.AfterFunc(time.Millisecond, func() { assert.NoError(t, list(client)) })
+		require.NoError(t, list(client))
+		assert.Greater(t, service.sent()[4].at.Sub(service.sent()[1].at), time.Minute)
+	})
 	virtual(t, "is random after a 429, too: calls that got it together do not return together", func(t *testing.T) {
 		pauses := map[time.Duration]bool{}
 		for n := range 40 {
