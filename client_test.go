@@ -5,7 +5,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"os"
 	"testing"
 	"time"
 
@@ -85,16 +84,6 @@ func TestClientForKey(t *testing.T) {
 		end()
 		require.ErrorIs(t, list(tenant), petstore.ErrStopped)
 		require.NoError(t, list(client), "which is not stopped")
-	})
-	t.Run("replaces the limiter of the client", func(t *testing.T) {
-		client, _ := scripted(t, []responder{status(200, "[]")}, refusesBy(os.ErrClosed))
-		tenant, err := client.ForKey("key-of-a-tenant", petstore.WithProcesses(2))
-		require.NoError(t, err)
-		require.ErrorIs(t, list(client), os.ErrClosed)
-		require.NoError(t, list(tenant))
-		tenant, err = client.ForKey("key-of-a-tenant", petstore.WithProcesses(2), refusesBy(os.ErrClosed))
-		require.NoError(t, err)
-		require.ErrorIs(t, list(tenant), os.ErrClosed, "the last one counts")
 	})
 }
 

@@ -134,12 +134,6 @@ func recordEnds(t *testing.T, record func(name string, err error)) {
 	record("a cancel at the time of the permit", createFor(canceled, tooLate))
 	stopped, _ := scripted(t, nil, petstore.WithStop(ctx))
 	record("WithStop", get(stopped))
-	for _, respond := range []responder{fails(errRefused), status(503, "")} {
-		ctx, cancel := context.WithCancel(t.Context())
-		time.AfterFunc(600*time.Millisecond, cancel) // during the second backoff
-		client, _ := scripted(t, []responder{respond})
-		record("a cancel after two attempts", listFor(ctx, client))
-	}
 	for _, code := range []int{400, 503} {
 		client, _ := scripted(t, []responder{stalls(code)})
 		for _, call := range []func(context.Context, *petstore.Client, ...petstore.CallOption) error{listFor, createFor} {

@@ -43,7 +43,6 @@ func TestWithAPIKeyFunc(t *testing.T) {
 		"a 401, and the same key":    {create, []string{first, first}, []responder{refused}, false, unauthorized},
 		"a 401 for another key, too": {create, []string{first, second, third}, []responder{refused, refused}, false, unauthorized},
 		"a 429, and another key":     {list, []string{first, second}, []responder{limited, listed}, false, nil},
-		"a 503, and another key":     {list, []string{first, second}, []responder{busy, listed}, true, nil},
 		"a 503, and then a 401":      {list, []string{first, first, second}, []responder{busy, refused, listed}, true, nil},
 	} {
 		virtual(t, name, func(t *testing.T) {

@@ -31,11 +31,9 @@ func TestWithLimiter(t *testing.T) {
 		want       []string // outcome of each permit
 		panics     bool
 	}{
-		"success": {responders: []responder{status(201, onePet)}, want: []string{"201"}},
 		"cut off": {responders: []responder{func(r *http.Request) (*http.Response, error) {
 			return response(r, 201, body), nil
 		}}, want: []string{"201"}},
-		"reset":                  {responders: []responder{fails(errReset)}, want: []string{"no response"}},
 		"a slow response":        {responders: []responder{hangs}, want: []string{"no response"}},
 		"a panic":                {responders: []responder{panics}, want: []string{"no response"}, panics: true},
 		"given up by its caller": {responders: []responder{gaveUp}, want: []string{"abandoned"}},

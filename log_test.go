@@ -61,7 +61,7 @@ func TestLogFromInfo(t *testing.T) {
 	faketest.Bubble(t, func(t *testing.T, server *fake.Server) {
 		var text bytes.Buffer
 		client := server.Client(petstore.WithLogger(logTo(&text, slog.LevelInfo)))
-		usedUp := http.Header{"X-RateLimit-Remaining": {"0"}, "X-RateLimit-Reset": {"946684805"}} // before the Retry-After
+		usedUp := http.Header{"X-RateLimit-Remaining": {"0"}, "X-RateLimit-Reset": {"946684805"}}
 		server.Inject(fake.Fault{Status: 429, RetryAfter: "20", Times: 2, Header: usedUp}) // two lockouts in a row
 		require.NoError(t, list(client))
 		for range 2 { // each time two 401s: the second is not logged, since the key has not worked in between

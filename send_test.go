@@ -122,7 +122,6 @@ func TestHTTP2Unprocessed(t *testing.T) {
 	}{
 		"GOAWAY before the stream":                {frame: goAway(0, 0), unprocessed: true},
 		"GOAWAY before the stream, and closed":    {frame: goAway(0, 0), closes: true, unprocessed: true},
-		"GOAWAY before the stream, with an error": {frame: goAway(0, 11), unprocessed: true},
 		"REFUSED_STREAM":                          {frame: reset(7), unprocessed: true},
 		"PROTOCOL_ERROR, and the pet is there":    {frame: reset(1)},
 		"GOAWAY after the stream, and it is lost": {frame: goAway(1, 0), closes: true},

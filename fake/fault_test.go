@@ -59,7 +59,6 @@ func TestFaultDelay(t *testing.T) {
 	}{
 		"holds the request back":             {fake.Fault{Delay: time.Hour}, 201, late},
 		"holds the response back":            {fake.Fault{Delay: time.Hour, AfterCommit: true}, 201, late},
-		"holds a failure back after commit":  {fake.Fault{Delay: time.Hour, AfterCommit: true, Status: 500}, 500, late},
 		"outlasts a client that gives up":    {fake.Fault{Delay: timeout + 1}, 0, timeout},
 		"has no end in a stall":              {fake.Fault{Wire: fake.WireStall}, 0, timeout},
 		"has no end in a stall after commit": {fake.Fault{Wire: fake.WireStall, AfterCommit: true}, 0, timeout},

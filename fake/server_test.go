@@ -156,7 +156,6 @@ func TestMisuse(t *testing.T) {
 		"SetLatency: -1s":                 func() { srv.SetLatency(-time.Second) },
 		"WithLatency: -1s":                func() { fake.WithLatency(-time.Second) },
 		"WithBan: -1":                     func() { fake.WithBan(-1, time.Minute) },
-		"WithBan: -1s":                    func() { fake.WithBan(1, -time.Second) },
 		"WithBan: 0s":                     func() { fake.WithBan(1, 0) },
 		"WithJournal: -1":                 func() { fake.WithJournal(-1) },
 		"ClientFor: ":                     func() { srv.ClientFor("unknown-key") },
