@@ -67,7 +67,7 @@ func TestFaultDelay(t *testing.T) {
 			srv.client.Timeout = timeout
 			srv.Inject(c.fault)
 			time.AfterFunc(timeout/4, func() {
-				assert.Equal(t, c.fault.AfterCommit, len(srv.Pets()) == 1)
+				assert.Equal(t, c.fault.AfterCommit, len(srv.Pets()) == 1, srv.Pets())
 				assert.Regexp(t, "^#1 POST /v1/pets .* → no response yet$", srv.last(t))
 			})
 			start := time.Now()
@@ -75,7 +75,7 @@ func TestFaultDelay(t *testing.T) {
 			assert.Equal(t, c.takes, time.Since(start))
 			assert.Equal(t, c.status, r.status)
 			synctest.Wait()
-			assert.Equal(t, c.status == 201 || c.fault.AfterCommit, len(srv.Pets()) == 1)
+			assert.Equal(t, c.status == 201 || c.fault.AfterCommit, len(srv.Pets()) == 1, srv.Pets())
 			assert.Equal(t, len(srv.Pets()), srv.Usage(srv.APIKey()).Day, "it is counted if it is carried out")
 			assert.Equal(t, c.status, srv.last(t).StatusCode)
 			assert.Equal(t, c.takes, srv.last(t).Duration)
@@ -199,13 +199,13 @@ func TestFaultWire(t *testing.T) {
 					f.Wire = wire
 					injected := srv.Inject(f)
 					_, err := srv.try(t, q)
-					require.ErrorContains(t, err, words, "also if the body is empty")
-					assert.Equal(t, wire == fake.WireReset, errors.Is(err, syscall.ECONNRESET))
-					assert.Equal(t, 1, injected.Applied())
+					require.ErrorContains(t, err, words, "%s, %s", f, q.path)
+					assert.Equal(t, wire == fake.WireReset, errors.Is(err, syscall.ECONNRESET), "%s: %v", f, err)
+					assert.Equal(t, 1, injected.Applied(), f)
 				}
-				assert.Equal(t, shows, srv.last(t).StatusCode == cmp.Or(f.Status, http.StatusCreated))
-				assert.Equal(t, shows && f.Body == nil, len(srv.last(t).ResponseBody) > 0)
-				assert.Equal(t, shows && f.Status == 0 || f.AfterCommit, len(srv.Pets()) == pets+1)
+				assert.Equal(t, shows, srv.last(t).StatusCode == cmp.Or(f.Status, http.StatusCreated), srv.last(t))
+				assert.Equal(t, shows && f.Body == nil, len(srv.last(t).ResponseBody) > 0, srv.last(t))
+				assert.Equal(t, shows && f.Status == 0 || f.AfterCommit, len(srv.Pets()) == pets+1, "%s: %v", f, srv.Pets())
 			}
 			srv.Inject(fake.Fault{Wire: wire})
 			assert.PanicsWithValue(t, http.ErrAbortHandler, func() { srv.serve(t) }, "the connection cannot be hijacked")

@@ -246,7 +246,7 @@ func TestServe_end(t *testing.T) {
 			r := start(t, strict)
 			_, err := call(t, r.host, "GET", "/v1/pets/1")
 			require.NoError(t, err)
-			assert.Equal(t, strict == "-strict", r.stop() == exitFailed)
+			assert.Equal(t, strict == "-strict", r.stop() == exitFailed, "with the flag %q", strict)
 			assert.Regexp(t, stderr, r.output.rest())
 		}
 	})
