@@ -44,13 +44,11 @@ func (a *attempt) limiterWaits() bool { return a.lockout.Until.After(a.outcome.R
 
 // retryAt returns when the limiter or a 429 allows the next request; zero if that is not known.
 func (a *attempt) retryAt() time.Time {
-	if !a.was(http.StatusTooManyRequests) || a.limiterWaits() {
-		return a.lockout.Until
+	at := a.outcome.Received.Add(a.outcome.RetryAfter)
+	if a.was(http.StatusTooManyRequests) && a.outcome.RetryAfter > 0 && at.After(a.lockout.Until) {
+		return at
 	}
-	if a.outcome.RetryAfter == 0 {
-		return time.Time{}
-	}
-	return a.outcome.Received.Add(a.outcome.RetryAfter)
+	return a.lockout.Until
 }
 
 // failure is why an attempt has no whole response.

@@ -219,6 +219,16 @@ func TestWithLimiter(t *testing.T) {
 			}
 		})
 	}
+	virtual(t, "learns the Retry-After of a 429, also if its own lockout is shorter", func(t *testing.T) {
+		var pause time.Duration
+		client, _ := scripted(t, []responder{status(429, "", "Retry-After: 5"), status(200, "[]")}, petstore.WithLimiter(
+			limiterFunc(func(_ context.Context, r ratelimit.Request) (ratelimit.Permit, error) {
+				pause = time.Until(r.NotBefore)
+				return closed(time.Second), nil
+			})))
+		require.NoError(t, list(client))
+		assert.Equal(t, 5*time.Second, pause)
+	})
 	virtual(t, "learns what the call asks for, and may be slow", func(t *testing.T) {
 		start, keyID := time.Now(), ""
 		var requests []string
@@ -271,6 +281,11 @@ func refusesBy(err error) petstore.Option {
 	return petstore.WithLimiter(limiterFunc(
 		func(context.Context, ratelimit.Request) (ratelimit.Permit, error) { return nil, err }))
 }
+
+// closed is a permit whose limiter then closes the key for this time.
+type closed time.Duration
+
+func (c closed) Release(ratelimit.Outcome) ratelimit.Lockout { return ratelimit.Lockout{Until: time.Now().Add(time.Duration(c))} }
 
 // permits admits all requests immediately and records their outcomes. It is its own permit, and is
 // used by one goroutine at a time.

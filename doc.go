@@ -54,13 +54,13 @@
 // function returns another key.
 //
 // The backoff is exponential with jitter. There is none before the second attempt if the first one
-// used an idle connection and got no byte of a response. The wait is never shorter than the Retry-
-// After of a 429 or 503. The call fails immediately if a wait would exceed the context's deadline,
-// or if a wait for the rate limit or a Retry-After would exceed WithMaxWait. Retries do not
-// multiply the load during an outage: each client has 100 retries, and ten successful calls add
+// used an idle connection and got no byte of a response. The wait is never shorter than the
+// Retry-After of a 429 or 503. The call fails immediately if a wait would exceed the context's
+// deadline, or if a wait for the rate limit or a Retry-After would exceed WithMaxWait. Retries do
+// not multiply the load during an outage: each client has 100 retries, and ten successful calls add
 // one, up to 100. A client that [Client.ForKey] made has 100 of its own. A retry does not count
 // after a 401, after a 429, after a request that was never written, or if an idle connection of
-// HTTP/1 was lost.
+// HTTP/1 gave no byte of a response.
 //
 // A request counts as not written if there was no connection, if the connection was lost before
 // anything was written, or if the server refused the client's certificate. It also counts as not

@@ -42,11 +42,11 @@ func (o option) apply(opName string, c *config) error {
 
 func (option) ofCall() {}
 
-// shared is an option that ForKey does not take, because clients with different keys share what the
-// option sets.
-type shared option
+// clientOption is an option that ForKey does not take, because clients with different keys share
+// what the option sets.
+type clientOption option
 
-func (o shared) apply(opName string, c *config) error {
+func (o clientOption) apply(opName string, c *config) error {
 	if c.forKey {
 		o.problem = "cannot differ between keys"
 	}
@@ -122,7 +122,7 @@ func apply[O Option](opName string, c *config, opts []O) error {
 // idle connections of such a transport when one turns out to be dead. It must not close those of
 // hc, so net/http may send a read once more on each of them.
 func WithHTTPClient(hc *http.Client) Option {
-	return shared{"WithHTTPClient", when(hc == nil, "is nil"), func(c *config) {
+	return clientOption{"WithHTTPClient", when(hc == nil, "is nil"), func(c *config) {
 		c.transport = cmp.Or(hc.Transport, http.DefaultTransport)
 		if hc.Timeout > 0 {
 			c.attemptTimeout = hc.Timeout
@@ -149,13 +149,13 @@ func WithHTTPClient(hc *http.Client) Option {
 // docs/scaling.md has more rules for transports.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
 	problem := when(wrap == nil, "is nil")
-	return shared{"WithTransport", problem, func(c *config) { c.wraps = append(c.wraps, wrap) }}
+	return clientOption{"WithTransport", problem, func(c *config) { c.wraps = append(c.wraps, wrap) }}
 }
 
 // WithInsecureHTTP allows a base URL that is plain http to a host other than loopback. The API key
 // is then sent unencrypted.
 func WithInsecureHTTP() Option {
-	return shared{"WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true }}
+	return clientOption{"WithInsecureHTTP", "", func(c *config) { c.insecureHTTP = true }}
 }
 
 // WithAPIKeyFunc is for one identity whose API key rotates. The client calls f at the beginning of
@@ -166,11 +166,11 @@ func WithInsecureHTTP() Option {
 // is sent, and the call fails with a [*TransportError]. This error matches f's error but does not
 // repeat its text, which may contain a key.
 //
-// If the service answers 401, the client calls f once more within the call, if [RetryPolicy] allows
+// After a 401 that does not follow another 401, the client calls f again, if [RetryPolicy] allows
 // another attempt. If f then returns another key, the client sends the request again with that key.
 // A create is sent again, too, because the service has not carried out the refused one.
 func WithAPIKeyFunc(f func(context.Context) (string, error)) Option {
-	return shared{"WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f }}
+	return clientOption{"WithAPIKeyFunc", when(f == nil, "is nil"), func(c *config) { c.keyFunc = f }}
 }
 
 // APIKeyFile returns a function for [WithAPIKeyFunc] that reads the key from a file each time: a
@@ -293,7 +293,7 @@ type Limiter interface {
 	// would exceed the deadline of ctx, Acquire returns a *[ratelimit.Error] immediately, and the
 	// call fails with a [*RateLimitError]. The deadline of ctx is that of the call. After any other
 	// error, the call fails with a [*TransportError] that wraps the error, and makes no other
-	// attempt. With an error, Acquire returns no permit.
+	// attempt. With an error, Acquire returns no permit. It returns none before r.NotBefore.
 	Acquire(ctx context.Context, r ratelimit.Request) (ratelimit.Permit, error)
 	// RateLimit returns the most recent rate limit known for a key; the zero RateLimit before the
 	// first response.

@@ -107,8 +107,9 @@ func (k *call) endPause() {
 	k.WaitDone(*pause)
 }
 
-// outcomeUnknown reports whether the request is a write that the service may have carried out. Such
-// a write is never sent again; its error matches ErrOutcomeUnknown. How a request may fail:
+// outcomeUnknown reports whether the request is a write that the service may have carried out. It
+// is also true after a success; callers ask only about failures. Such a write is never sent again;
+// its error matches ErrOutcomeUnknown. How a request may fail:
 //
 //	                                                                      carried out?
 //	never sent                no key, no permit, no connection            no
@@ -158,13 +159,16 @@ func (k *call) planRetry(a *attempt) (pause time.Duration, again bool) {
 	}
 	pause, required := k.pauseAfter(a)
 	// These retries take no token, nor does one after a 401. A request that was not written was no
-	// load for the service. What an idle connection of HTTP/1 lost, net/http would send again, too.
-	// After a 429, the rate limit delays the retry.
+	// load for the service. What an idle connection of HTTP/1 may have lost, net/http would send
+	// again, too. After a 429, the rate limit delays the retry.
 	isFree := !a.mayBeWritten || a.was(http.StatusTooManyRequests) ||
 		a.connection.mayBeDead() && k.client.transport.http1.Load()
 	deadline, ok := k.stoppable.Deadline()
 	isTooLong := ok && pause >= time.Until(deadline) || required && pause > k.maxWait
-	return pause, !isTooLong && (isFree || k.client.tokens.take())
+	if isTooLong {
+		return pause, false
+	}
+	return pause, isFree || k.client.tokens.take()
 }
 
 // pauseAfter returns the pause after an attempt, and whether the service requires it.

@@ -15,7 +15,8 @@ type transport struct {
 	roundTrip func(*http.Request) (*http.Response, error)
 	closeIdle []func() // CloseIdleConnections of each transport that is not the caller's
 	// suspectIdle is set when a request on a reused connection got no response. The other idle
-	// connections may be dead, too. So the next attempt closes them all, and dials a new one.
+	// connections may be dead, too. So the next attempt closes them all, unless they
+	// are those of WithHTTPClient, and dials a new one.
 	suspectIdle atomic.Bool
 	http1       atomic.Bool // the last response came over HTTP/1
 }
@@ -49,7 +50,9 @@ func (t *transport) closeSuspects() {
 	if !t.suspectIdle.Swap(false) {
 		return
 	}
-	time.Sleep(time.Millisecond) // an HTTP/2 connection becomes idle a moment after its last request failed
+	// An HTTP/2 connection becomes idle a moment after its last request failed. If a millisecond is
+	// too short once, the next failure closes the connection.
+	time.Sleep(time.Millisecond)
 	t.closeIdleConnections()
 }
 

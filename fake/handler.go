@@ -17,22 +17,22 @@ func (x *exchange) handle() response {
 		return response{status: rec.Code, header: rec.Result().Header, body: rec.Body.Bytes()}
 	}
 	maps.Copy(x.w.Header(), x.commonHeaders())
-	w := &noting{ResponseWriter: x.w, x: x}
+	w := &journalWriter{ResponseWriter: x.w, x: x}
 	x.srv.mux.ServeHTTP(w, x.copyRequest())
 	w.note(http.StatusOK, nil)
 	return response{delivered: true}
 }
 
-// noting is the http.ResponseWriter of a handler. What the handler writes goes to the journal, and
-// then to the client.
-type noting struct {
+// journalWriter is the http.ResponseWriter of a handler. What the handler writes goes to the
+// journal, and then to the client.
+type journalWriter struct {
 	http.ResponseWriter
 	x    *exchange
 	resp response
 }
 
 // note adds a part of the body to the journal and, with the first part, the status and the header.
-func (n *noting) note(status int, body []byte) {
+func (n *journalWriter) note(status int, body []byte) {
 	if n.resp.status == 0 {
 		n.resp.status, n.resp.header = status, n.Header().Clone()
 	}
@@ -41,26 +41,26 @@ func (n *noting) note(status int, body []byte) {
 }
 
 // Unwrap returns the ResponseWriter of the client, for [http.ResponseController].
-func (n *noting) Unwrap() http.ResponseWriter { return n.ResponseWriter }
+func (n *journalWriter) Unwrap() http.ResponseWriter { return n.ResponseWriter }
 
-func (n *noting) WriteHeader(status int) {
+func (n *journalWriter) WriteHeader(status int) {
 	if status >= http.StatusOK { // others come before the response; Hijack notes a 101
 		n.note(status, nil)
 	}
 	n.ResponseWriter.WriteHeader(status)
 }
 
-func (n *noting) Write(b []byte) (int, error) {
+func (n *journalWriter) Write(b []byte) (int, error) {
 	n.note(http.StatusOK, b)
 	return n.ResponseWriter.Write(b)
 }
 
-func (n *noting) Flush() {
+func (n *journalWriter) Flush() {
 	n.note(http.StatusOK, nil)
 	_ = http.NewResponseController(n.ResponseWriter).Flush() // http.Flusher has no error to return
 }
 
-func (n *noting) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (n *journalWriter) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	n.note(http.StatusSwitchingProtocols, nil)
 	return http.NewResponseController(n.ResponseWriter).Hijack()
 }

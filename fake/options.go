@@ -118,7 +118,8 @@ func WithJournal(n int) Option {
 // another one. There is no redirect to a cleaner path. A request for h is authenticated, counts
 // against the limits, may meet a fault, and is in the journal, with an empty Operation. What h
 // writes is sent as [net/http] sends it, after the headers of the rate limit and of the server's
-// time. If a fault applies, the response is sent when h returns, as the fault changes it.
+// time. A fault that takes the place of the service does not call h. With any other
+// fault, the response is sent when h returns, as the fault changes it.
 func WithHandler(pattern string, h http.Handler) Option {
 	path := pattern[strings.LastIndex(pattern, " ")+1:]
 	panicUnless(strings.HasPrefix(path, version+"/"), "WithHandler",

@@ -18,8 +18,9 @@ type TB interface {
 }
 
 // NewTestServer returns a server for a test. The server closes itself at the end of the test. The
-// test fails if an injected fault never applied, if [Fault.Match] or a handler panicked and, with
-// [WithStrict], if a client broke a rule. A failed test gets the last 100 requests in its log.
+// test fails if an injected fault never applied (unless it has a Chance or was removed), if
+// [Fault.Match] or a handler panicked and, with [WithStrict], if a client broke a rule. A failed
+// test gets the last 100 requests in its log.
 func NewTestServer(tb TB, opts ...Option) *Server {
 	tb.Helper()
 	s := NewServer(opts...)

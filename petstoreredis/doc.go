@@ -30,6 +30,6 @@
 // the end. A Redis that drops each pot at once counts as failed, too.
 //
 // A pot that is missing, damaged or older than what a process knows is replaced by a new pot, which
-// gives one permit at first, or after 1.5 s if the process has had permits. Therefore an operator
-// may delete a pot at any time. Rule 1 of the README has all reasons.
+// gives one permit at first, or after 1.5 s if the process has had a reply from an earlier pot.
+// Therefore an operator may delete a pot at any time. Rule 1 of the README has all reasons.
 package petstoreredis

@@ -126,9 +126,10 @@ func (l *Limiter) Reopen(key string) {
 	q.step(now)
 }
 
-// Flush reports the outcomes that Redis does not know yet: those of the last 20 ms. Without Flush,
-// each of these requests may count twice until its window is over: in Remaining, and as a permit in
-// flight. The error is that of ctx, or of the last command.
+// Flush reports the outcomes that Redis does not know yet: those of the last 20 ms or, while Redis
+// is away, since the last try. Without Flush, each of these requests may count twice until its
+// window is over: in Remaining, and as a permit in flight. The error is that of ctx, or of the last
+// command.
 func (l *Limiter) Flush(ctx context.Context) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -67,7 +67,7 @@ local function load_pot()
   for i = 1, #stored, 2 do found[stored[i]] = tonumber(stored[i + 1]) end
   for name in pairs(pot) do incomplete = incomplete or not found[name] end
   if not (incomplete -- the pot or a field is missing
-      or found.number < command.Number -- the pot is an old copy: this process has had a later permit
+      or found.number < command.Number -- the pot is an old copy: this process knows of a later permit
       or found.at > now + second -- the pot was written with another clock
       or command.Fallback and found.at < now - second) then -- no process has used it for a second
     pot = found
@@ -158,7 +158,7 @@ local function take(facts, number)
 end
 
 -- kept_back returns how many of the requests left are kept back for other programs: 1.5 times what
--- they have probably sent since the last response, but at most half. For example, they sent 20
+-- they have probably sent since the last response, but at most half of two or more. For example, they sent 20
 -- requests in the 30 seconds since the window began, and the last response came 3 seconds ago:
 -- 1.5*20*3/30 = 3. `ours` is how many permits of this window count.
 local function kept_back(left, ours)

@@ -33,9 +33,9 @@ func (q *queue) reportOf(p *permit, o ratelimit.Outcome, now time.Time) report {
 	return nil
 }
 
-// reportClosed returns the report of a lockout. It returns nil if the lockout is over. It also
-// returns nil if the last reported lockout still lasts, and ends no earlier or has the same limit.
-// Reopen ends the last reported lockout.
+// reportClosed has a twin in ratelimit; TestPotNumbers compares them. It returns the report of a
+// lockout. It returns nil if the lockout is over. It also returns nil if the last reported lockout
+// still lasts, and ends no earlier or has the same limit. Reopen ends the last reported lockout.
 func (q *queue) reportClosed(now time.Time, reason ratelimit.Reason, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {

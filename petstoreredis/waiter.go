@@ -142,7 +142,8 @@ func (w *waiter) leave() {
 	q.step(now)
 }
 
-// contextError returns an error that matches the error and the cause of a context that has ended.
+// contextError has a twin in ratelimit. It returns an error that matches the error and the cause of
+// a context that has ended.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if err == nil || errors.Is(err, cause) {

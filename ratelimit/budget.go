@@ -22,6 +22,8 @@ import (
 //   - keptBack: how many must stay free for others; a request is admitted if more are surelyFree
 //   - mostInFlight: how many requests of this process may be in flight
 //   - foreign: how many requests of other processes the window has counted
+//
+// A request is admitted if surelyFree > keptBack, and fewer than mostInFlight are awaited.
 type budget struct {
 	processes int       // number of processes that use the key, including this one; 0 if not set
 	now       time.Time // the latest time that a caller passed
@@ -55,7 +57,7 @@ type budget struct {
 	// The lockout after a 429 (rule 5).
 	closedUntil    time.Time // nothing is sent before this time
 	closedBy       Reason    // the limit that seems to have caused the lockout
-	streak         int       // lockouts since the last success
+	streak         int       // lockouts since the last response other than a 401 or 429
 	lockoutOutcome int       // the outcome that began the last lockout, by its number; 0 before the first
 
 	// Other processes (rules 6 and 10); their requests are called foreign.

@@ -2,7 +2,8 @@ package ratelimit
 
 import "time"
 
-// The numbers of rules 6 and 10. A comment says which simulations are worse with another number.
+// The numbers of rules 6 and 10. A comment says which simulations are worse with another number. A
+// change of less than a fifth needs no thought; for more, run the simulations of README.md.
 // TestRules has rows for each number.
 const (
 	// othersSeen is the trust after a foreign request. Each new window adds one, so that trust is 0

@@ -122,7 +122,8 @@ func (q *queue) place(w *waiter) int {
 }
 
 // setTimer sets the timer, which calls dispatch when the obstacle is over. If no request waits, it
-// only stops the timer. It need not nap, because each waiter does so, and then calls dispatch.
+// only stops the timer. It may be longer than longestNap: each waiter wakes up after longestNap,
+// and calls dispatch.
 func (q *queue) setTimer(now time.Time) {
 	if q.timer != nil {
 		q.timer.Stop() // if the timer has just fired, one more dispatch does no harm
@@ -244,8 +245,8 @@ func (w *waiter) refuse(now time.Time, ahead int, ended error) {
 	}
 }
 
-// contextError returns an error that matches the error and the cause of a context that has ended;
-// nil if it has not ended.
+// contextError has a twin in petstoreredis. It returns an error that matches the error and the
+// cause of a context that has ended; nil if it has not ended.
 func contextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if err == nil || errors.Is(err, cause) {

@@ -31,9 +31,10 @@ func (q *queue) reportOf(admitted time.Time, o *Outcome, now time.Time) report {
 	return nil
 }
 
-// reportClosed returns the report of a lockout. It returns nil if the lockout is over. It also
-// returns nil if the last reported lockout still lasts, and ends no earlier or has the same limit.
-// Reopen ends the last reported lockout.
+// reportClosed has a twin in petstoreredis; TestPotNumbers compares them. It returns the report of
+// a lockout. It returns nil if the lockout is over. It also returns nil if the last reported
+// lockout still lasts, and ends no earlier or has the same limit. Reopen ends the last reported
+// lockout.
 func (q *queue) reportClosed(now time.Time, reason Reason, until time.Time) report {
 	last := q.reported
 	if !until.After(now) || !until.After(last.Until) {
