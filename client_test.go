@@ -285,7 +285,9 @@ func refusesBy(err error) petstore.Option {
 // closed is a permit whose limiter then closes the key for this time.
 type closed time.Duration
 
-func (c closed) Release(ratelimit.Outcome) ratelimit.Lockout { return ratelimit.Lockout{Until: time.Now().Add(time.Duration(c))} }
+func (c closed) Release(ratelimit.Outcome) ratelimit.Lockout {
+	return ratelimit.Lockout{Until: time.Now().Add(time.Duration(c))}
+}
 
 // permits admits all requests immediately and records their outcomes. It is its own permit, and is
 // used by one goroutine at a time.
