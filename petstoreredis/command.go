@@ -20,44 +20,53 @@ const (
 
 // command is what the script gets. Its times are Unix milliseconds by the clock of this process.
 type command struct {
-	Now       int64 // the time at which it is sent
-	Number    int64 // the number of the last permit that this process knows
-	Processes int   // the number of processes, as far as this one knows
-	Fallback  bool  // the last command has failed
-	Repeated  bool  // its connection broke, and it is sent again, without its outcomes
-	Reopen    bool
-	Want      [2]int    // how many requests wait; [1]: background requests
-	Epoch     int64     // the last window in which this process wanted permits
-	Used      int       // how many permits of its share of that window this process has used
-	Outcomes  []outcome `json:",omitempty"`
-	Known     facts     // what this process knows, in case the pot was lost
+	Now       int64     `json:"now"`       // the time at which it is sent
+	Number    int64     `json:"number"`    // the number of the last permit that this process knows
+	Processes int       `json:"processes"` // the number of processes, as far as this one knows
+	Fallback  bool      `json:"fallback"`  // the last command has failed
+	Repeated  bool      `json:"repeated"`  // its connection broke, and it is sent again, without its outcomes
+	Reopen    bool      `json:"reopen"`
+	Want      [2]int    `json:"want"`  // how many requests wait; [1]: background requests
+	Epoch     int64     `json:"epoch"` // the last window in which this process wanted permits
+	Used      int       `json:"used"`  // how many permits of its share of that window this process has used
+	Outcomes  []outcome `json:"outcomes,omitempty"`
+	Known     facts     `json:"known"` // what this process knows, in case the pot was lost
 }
 
 // facts are what a response shows of the window, and the lockout that it causes.
 type facts struct {
-	Limit, Remaining int   // 0, if there is no window
-	Reset            int64 // X-RateLimit-Reset, in seconds by the clock of the service
-	Ends             int64 // the end of the window
-	Closed           int64 // the end of the lockout; 0: none
-	ClosedBy         int   `json:"closed_by"` // the index of the limit that caused the lockout
+	Limit     int   `json:"limit"` // 0 if there is no window
+	Remaining int   `json:"remaining"`
+	Reset     int64 `json:"reset"`     // X-RateLimit-Reset, in seconds by the clock of the service
+	Ends      int64 `json:"ends"`      // the end of the window
+	Closed    int64 `json:"closed"`    // the end of the lockout; 0: none
+	ClosedBy  int   `json:"closed_by"` // the index of the limit that caused the lockout
 }
 
 // outcome is the outcome of a request, as the script gets it.
 type outcome struct {
-	Number, Epoch    int64 // of the permit; Epoch is 0 for a permit of the fallback
-	Lost, NoResponse bool  // Lost: no window came; NoResponse: no response came, though the caller waited for it
+	Number     int64 `json:"number"`      // of the permit
+	Epoch      int64 `json:"epoch"`       // of the permit; 0 for a permit of the fallback
+	Lost       bool  `json:"lost"`        // no window came
+	NoResponse bool  `json:"no_response"` // no response came, though the caller waited for it
 	facts
 }
 
 // reply is what the script returns: the numbers of the pot, and what was granted.
 type reply struct {
 	facts
-	At, Number, Epoch, Wait         int64
-	Left, Streak, Processes, Reason int
+	At        int64 `json:"at"`
+	Number    int64 `json:"number"`
+	Epoch     int64 `json:"epoch"`
+	Wait      int64 `json:"wait"`
+	Left      int   `json:"left"`
+	Streak    int   `json:"streak"`
+	Processes int   `json:"processes"`
+	Reason    int   `json:"reason"`
 
 	FirstResponse int64  `json:"first_response"` // of the window; 0 before it
-	Granted       [2]int // permits, in the order of Want
-	Missing       bool   // Redis had no pot
+	Granted       [2]int `json:"granted"`        // permits, in the order of Want
+	Missing       bool   `json:"missing"`        // Redis had no pot
 }
 
 // limits are the reasons for which a key can be closed, by their numbers in the script: 0 to 2.

@@ -67,19 +67,19 @@ local function load_pot()
   for i = 1, #stored, 2 do found[stored[i]] = tonumber(stored[i + 1]) end
   for name in pairs(pot) do incomplete = incomplete or not found[name] end
   if not (incomplete -- the pot or a field is missing
-      or found.number < command.Number -- the pot is an old copy: this process knows of a later permit
+      or found.number < command.number -- the pot is an old copy: this process knows of a later permit
       or found.at > now + second -- the pot was written with another clock
-      or command.Fallback and found.at < now - second) then -- no process has used it for a second
+      or command.fallback and found.at < now - second) then -- no process has used it for a second
     pot = found
     return false
   end
   redis.call('DEL', KEYS[1])
   -- The number must be higher than any that a process knows. Usually `now` is higher, because less
-  -- than one permit a millisecond is given. After a clock is set back, command.Number + leap is
+  -- than one permit a millisecond is given. After a clock is set back, command.number + leap is
   -- higher.
-  local number = math.max(now, command.Number + leap)
-  set { number = number, epoch = number, as_of = number, processes = command.Processes }
-  if command.Number > 0 then pot.await = now + await_new_pot end
+  local number = math.max(now, command.number + leap)
+  set { number = number, epoch = number, as_of = number, processes = command.processes }
+  if command.number > 0 then pot.await = now + await_new_pot end
   return #stored == 0
 end
 
@@ -94,15 +94,15 @@ end
 
 -- settle ends a permit, if it is of this window.
 local function settle(outcome)
-  if outcome.Epoch ~= pot.epoch then return end
+  if outcome.epoch ~= pot.epoch then return end
   pot.in_flight = math.max(0, pot.in_flight - 1)
-  if outcome.Lost then -- the responses to permits given so far may come from before it is counted
+  if outcome.lost then -- the responses to permits given so far may come from before it is counted
     set { as_of = pot.number, lowest = none, remaining = math.max(0, pot.remaining - 1) }
-  elseif outcome.Limit == 0 then
+  elseif outcome.limit == 0 then
     pot.returned = pot.returned + 1
   end
   local next_goes = pot.first_response == 0 or pot.in_flight == 0
-  if next_goes and not outcome.NoResponse then pot.await = 0 end
+  if next_goes and not outcome.no_response then pot.await = 0 end
 end
 
 -- learn takes the window from a response. A response to a permit after as_of sets `remaining`. A
@@ -114,47 +114,47 @@ end
 -- `remaining` again. If it shows 37, `remaining` is 37. If it shows 39, the service counted permit
 -- 10 before permit 7, and `remaining` is `lowest`, 38.
 local function learn(facts, number, in_window)
-  local ahead = facts.Reset - pot.reset
+  local ahead = facts.reset - pot.reset
   local newer = number > pot.as_of -- the permit was given after `remaining` was set
   -- A new pot also takes the window that a process knows, if this window is used up.
-  local first = pot.first_response == 0 and (in_window or pot.reset == 0 and facts.Remaining == 0)
+  local first = pot.first_response == 0 and (in_window or pot.reset == 0 and facts.remaining == 0)
   local overtaken = not newer and ahead < -same_window -- a response of the next window came first
   if not first and (pot.first_response == 0 or overtaken) then return end
   if first or math.abs(ahead) > same_window then
     newer = true
     set { first_response = now, ends = 0, lowest = none }
   end
-  pot.lowest = math.min(pot.lowest, facts.Remaining)
+  pot.lowest = math.min(pot.lowest, facts.remaining)
   pot.remaining = newer and pot.lowest or math.min(pot.remaining, pot.lowest)
   if newer then set { as_of = pot.number, lowest = none } end
   if newer or ahead >= 0 then -- an older response with an earlier Reset is skipped
-    local left = math.max(1, facts.Ends - command.Now) -- Redis has a clock of its own
+    local left = math.max(1, facts.ends - command.now) -- Redis has a clock of its own
     local ends = now + (pot.remaining > 0 and math.min(left, minute) or left)
     local used_up_day = ends > now + minute -- `ends` was capped while something was left
     if pot.ends > 0 and ahead == 0 and not used_up_day then
       ends = math.min(ends, pot.ends) -- of two ends from the same Reset, the earlier one counts
     end
-    set { last_response = now, limit = facts.Limit, reset = facts.Reset }
+    set { last_response = now, limit = facts.limit, reset = facts.reset }
     set { ends = ends, day = left > longest_minute and 1 or 0 }
   end
-  if in_window and facts.Closed == 0 then set { closed = 0, streak = 0 } end -- a success
+  if in_window and facts.closed == 0 then set { closed = 0, streak = 0 } end -- a success
 end
 
 -- close closes the key after a 429, and begins a window that responses to earlier permits do not
 -- show.
 local function close(facts, in_window)
-  local closed = now + math.max(0, facts.Closed - command.Now)
+  local closed = now + math.max(0, facts.closed - command.now)
   if closed >= pot.closed then set { closed = closed, closed_by = facts.closed_by } end
   if in_window then pot.streak = pot.streak + 1 end -- it was sent after the last lockout
   if in_window or pot.first_response > 0 then begin(0, 0, 0) end
 end
 
--- take takes the facts of a response to the permit with this number, or command.Known, which has
+-- take takes the facts of a response to the permit with this number, or command.known, which has
 -- the number 0. It learns the window (rule 6), and closes the key after a 429 (rule 9).
 local function take(facts, number)
   local in_window = number > pot.epoch -- the permit is of this window
-  if facts.Limit > 0 then learn(facts, number, in_window) end
-  if facts.Closed > 0 then close(facts, in_window) end
+  if facts.limit > 0 then learn(facts, number, in_window) end
+  if facts.closed > 0 then close(facts, in_window) end
 end
 
 -- kept_back returns how many of the requests left are kept back for other programs: 1.5 times what
@@ -194,12 +194,12 @@ end
 
 -- grant grants permits to the process that sent the command.
 local function grant()
-  local urgent, background = command.Want[1], command.Want[2]
-  local asked_before = command.Epoch == pot.epoch -- whether the process has asked in this window
+  local urgent, background = command.want[1], command.want[2]
+  local asked_before = command.epoch == pot.epoch -- whether the process has asked in this window
   if urgent + background > 0 and not asked_before then pot.active = pot.active + 1 end
   if urgent > 0 then pot.urgent = now end
   local processes = math.max(1, pot.active, pot.processes)
-  local left, most, reserve = room(processes, asked_before and command.Used or 0)
+  local left, most, reserve = room(processes, asked_before and command.used or 0)
   urgent = math.max(0, math.min(urgent, left, most))
   background = math.max(0, math.min(background, left - urgent - reserve, most - urgent))
   local granted = urgent + background
@@ -228,7 +228,7 @@ end
 local function reply(grants, missing)
   local reason = reason_response
   local wait = 0
-  local reserve = command.Want[1] > grants.granted[1] and 0 or grants.reserve
+  local reserve = command.want[1] > grants.granted[1] and 0 or grants.reserve
   local heard = pot.first_response > 0
   if pot.closed > now then
     reason = pot.closed_by
@@ -239,9 +239,10 @@ local function reply(grants, missing)
     reason = pot.day
     wait = math.max(0, pot.ends - now)
   end
-  set { granted = grants.granted, left = grants.left, processes = grants.processes }
-  set { reason = reason, wait = wait, missing = missing }
-  return cjson.encode(pot)
+  local all = { granted = grants.granted, left = grants.left, reason = reason, wait = wait, missing = missing }
+  for name, n in pairs(pot) do all[name] = n end
+  all.processes = grants.processes
+  return cjson.encode(all)
 end
 
 -- end_window begins the next window, if this one is over. If much is left, the next window has room
@@ -264,14 +265,14 @@ end
 
 local missing = load_pot() -- rule 1
 end_window() -- rule 8
-for _, outcome in ipairs(command.Outcomes or {}) do -- rules 6, 7 and 9
+for _, outcome in ipairs(command.outcomes or {}) do -- rules 6, 7 and 9
   settle(outcome)
-  take(outcome, outcome.Number)
+  take(outcome, outcome.number)
 end
 -- What a process knows counts for a new pot, after a time without Redis, and if a lockout may be
 -- lost with outcomes. At other times it repeats what this pot or an earlier one said.
-if pot.reset == 0 or command.Fallback or command.Repeated then take(command.Known, 0) end
-if command.Reopen then reopen() end
+if pot.reset == 0 or command.fallback or command.repeated then take(command.known, 0) end
+if command.reopen then reopen() end
 local grants = grant() -- rules 2 to 5
 pot.at = now
 save()
