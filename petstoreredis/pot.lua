@@ -114,24 +114,24 @@ end
 -- `remaining` again. If it shows 37, `remaining` is 37. If it shows 39, the service counted permit
 -- 10 before permit 7, and `remaining` is `lowest`, 38.
 local function learn(facts, number, in_window)
-  local ahead = facts.reset - pot.reset
+  local reset_moved = facts.reset - pot.reset
   local newer = number > pot.as_of -- the permit was given after `remaining` was set
   -- A new pot also takes the window that a process knows, if this window is used up.
   local first = pot.first_response == 0 and (in_window or pot.reset == 0 and facts.remaining == 0)
-  local overtaken = not newer and ahead < -same_window -- a response of the next window came first
+  local overtaken = not newer and reset_moved < -same_window -- a response of the next window came first
   if not first and (pot.first_response == 0 or overtaken) then return end
-  if first or math.abs(ahead) > same_window then
+  if first or math.abs(reset_moved) > same_window then
     newer = true
     set { first_response = now, ends = 0, lowest = none }
   end
   pot.lowest = math.min(pot.lowest, facts.remaining)
   pot.remaining = newer and pot.lowest or math.min(pot.remaining, pot.lowest)
   if newer then set { as_of = pot.number, lowest = none } end
-  if newer or ahead >= 0 then -- an older response with an earlier Reset is skipped
+  if newer or reset_moved >= 0 then -- an older response with an earlier Reset is skipped
     local left = math.max(1, facts.ends - command.now) -- Redis has a clock of its own
     local ends = now + (pot.remaining > 0 and math.min(left, minute) or left)
     local used_up_day = ends > now + minute -- `ends` was capped while something was left
-    if pot.ends > 0 and ahead == 0 and not used_up_day then
+    if pot.ends > 0 and reset_moved == 0 and not used_up_day then
       ends = math.min(ends, pot.ends) -- of two ends from the same Reset, the earlier one counts
     end
     set { last_response = now, limit = facts.limit, reset = facts.reset }

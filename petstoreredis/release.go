@@ -86,11 +86,11 @@ func (q *queue) countUse(p *permit, counted bool) {
 
 // takeWindow takes the window from a response, unless a later window is known.
 func (q *queue) takeWindow(w ratelimit.Window, end, now time.Time) {
-	ahead := w.Reset.Sub(q.window.Reset)
+	resetMoved := w.Reset.Sub(q.window.Reset)
 	switch {
-	case now.Before(q.windowEnd) && ahead < 0:
+	case now.Before(q.windowEnd) && resetMoved < 0:
 		return
-	case now.Before(q.windowEnd) && ahead <= sameWindow:
+	case now.Before(q.windowEnd) && resetMoved <= sameWindow:
 		w.Remaining = min(w.Remaining, q.window.Remaining)
 	default: // another window
 		q.pot.Left = w.Remaining

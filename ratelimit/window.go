@@ -51,16 +51,16 @@ func (b *budget) updateWindow(s *snapshot, o *Outcome) {
 	if _, usable := untilReset(o); !usable {
 		b.replaceReset(o)
 	}
-	apart := o.Window.Reset.Sub(b.reset) // both are times of the server's clock
-	if apart < -sameWindow && s.precedes(b.windowOutcome) {
+	resetMoved := o.Window.Reset.Sub(b.reset) // both are times of the server's clock
+	if resetMoved < -sameWindow && s.precedes(b.windowOutcome) {
 		return // a late response of an old window
 	}
 	switch { // rule 3
-	case b.limit == 0, apart.Abs() > sameWindow: // if Reset is earlier, the window is of another limit
+	case b.limit == 0, resetMoved.Abs() > sameWindow: // if Reset is earlier, the window is of another limit
 		b.openWindow()
 		b.setWindow(s, o)
-	case apart >= 0: // if Reset is a little earlier, the response came late
-		b.slides = b.slides || apart > 0
+	case resetMoved >= 0: // if Reset is a little earlier, the response came late
+		b.slides = b.slides || resetMoved > 0
 		b.setWindow(s, o)
 	}
 	// Rule 1: if a lost request could reach the server only before this request was sent, it is no
