@@ -24,7 +24,7 @@ func (k *call) RoundTrip(r *http.Request) (*http.Response, error) {
 	k.endPause()
 	a := &attempt{}
 	k.previous, k.last, k.info.Attempt = k.last, a, k.info.Attempt+1
-	k.client.transport.closeSuspects()
+	k.client.transport.closeSuspects(k.stoppable)
 	if err := k.getPermit(a); err != nil {
 		a.failure, a.err = noPermit, err
 	} else {

@@ -1,6 +1,7 @@
 package petstore
 
 import (
+	"context"
 	"net/http"
 	"sync/atomic"
 	"time"
@@ -46,13 +47,16 @@ func (c *config) newTransport() (*transport, error) {
 }
 
 // closeSuspects closes the idle connections if they may be dead. All clients of ForKey share them.
-func (t *transport) closeSuspects() {
+func (t *transport) closeSuspects(ctx context.Context) {
 	if !t.suspectIdle.Swap(false) {
 		return
 	}
 	// An HTTP/2 connection becomes idle a moment after its last request failed. If a millisecond is
 	// too short once, the next failure closes the connection.
-	time.Sleep(time.Millisecond)
+	select {
+	case <-time.After(time.Millisecond):
+	case <-ctx.Done():
+	}
 	t.closeIdleConnections()
 }
 
