@@ -18,7 +18,7 @@ var rules = [][2]string{
 	{"keys never meet", "ask = 1, 429 1h 2 1, other window = [], other ask = 1, other 200 51 50, " +
 		"other remaining = 50, other reopen, closed = 1h0m0s ban"},
 	{"first come, first served, and a request that is tried again keeps its place",
-		"get 1 0, ask, ask, again, next = 4, 200 1 0, next = 2"},
+		"get 1 0, +100ms ask, ask, again, next = 4, 200 1 0, next = 2"},
 	{"background requests go last, and leave a tenth to others",
 		"get 1 0, background, ask, next = 3, 200 10 9 1h = 1, 200 10 8 1h, get 10 7 1h, get 10 6 1h, " +
 			"get 10 5 1h, get 10 4 1h, get 10 3 1h, get 10 2 1h, get 10 1 1h, background = 0, now = 1"},
