@@ -10,7 +10,8 @@ import (
 )
 
 const (
-	clockGrain = 5 * time.Millisecond // the pot is asked this much after a limit, whose end may be rounded down
+	// clockGrain is added to the end of a limit, which may be rounded down, before the pot is asked.
+	clockGrain = 5 * time.Millisecond
 
 	// A poll is a command that asks whether a response has come to another process.
 	pollEvery   = 30 * time.Millisecond  // how long the first polls are apart; see obstacleIn
@@ -24,7 +25,6 @@ type command struct {
 	Number    int64     `json:"number"`    // the number of the last permit that this process knows
 	Processes int       `json:"processes"` // the number of processes, as far as this one knows
 	Fallback  bool      `json:"fallback"`  // the last command has failed
-	Repeated  bool      `json:"repeated"`  // its connection broke, and it is sent again, without its outcomes
 	Reopen    bool      `json:"reopen"`
 	Want      [2]int    `json:"want"`  // how many requests wait; [1]: background requests
 	Epoch     int64     `json:"epoch"` // the last window in which this process wanted permits
@@ -67,6 +67,18 @@ type reply struct {
 	FirstResponse int64  `json:"first_response"` // of the window; 0 before it
 	Granted       [2]int `json:"granted"`        // permits, in the order of Want
 	Missing       bool   `json:"missing"`        // Redis had no pot
+}
+
+// lockouts returns the outcomes that closed the key, without all else. To count these twice changes
+// nothing: their Epoch of 0 ends no permit, and the first one has begun a window of its own.
+func lockouts(outcomes []outcome) (closing []outcome) {
+	for _, o := range outcomes {
+		if o.Closed > 0 {
+			lockout := facts{Closed: o.Closed, ClosedBy: o.ClosedBy}
+			closing = append(closing, outcome{Number: o.Number, facts: lockout})
+		}
+	}
+	return closing
 }
 
 // limits are the reasons for which a key can be closed, by their numbers in the script: 0 to 2.

@@ -269,9 +269,9 @@ for _, outcome in ipairs(command.outcomes or {}) do -- rules 6, 7 and 9
   settle(outcome)
   take(outcome, outcome.number)
 end
--- What a process knows counts for a new pot, after a time without Redis, and if a lockout may be
--- lost with outcomes. At other times it repeats what this pot or an earlier one said.
-if pot.reset == 0 or command.fallback or command.repeated then take(command.known, 0) end
+-- What a process knows counts for a new pot, and after a time without Redis. At other times it
+-- repeats what this pot or an earlier one said.
+if pot.reset == 0 or command.fallback then take(command.known, 0) end
 if command.reopen then reopen() end
 local grants = grant() -- rules 2 to 5
 pot.at = now

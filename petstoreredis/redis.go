@@ -33,9 +33,7 @@ func (l *Limiter) do(key string, c *command, done func(r reply, err error)) {
 		r, err := l.eval(ctx, key, c)
 		_, refused := errors.AsType[redis.Error](err)
 		if err != nil && !refused && ctx.Err() == nil {
-			// Redis may have counted the outcomes before the connection broke. So they are not sent
-			// again: only the lockout that one of them may have caused.
-			c.Outcomes, c.Repeated, c.Known.Limit = nil, true, 0
+			c.Outcomes = lockouts(c.Outcomes) // Redis may have counted them before the connection broke
 			r, err = l.eval(ctx, key, c)
 		}
 		if late.Stop() {
