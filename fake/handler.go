@@ -36,7 +36,7 @@ func (n *journalWriter) note(status int, body []byte) {
 	if n.resp.status == 0 {
 		n.resp.status, n.resp.header = status, n.Header().Clone()
 	}
-	n.resp.body = kept(append(n.resp.body, body...))
+	n.resp.body = append(n.resp.body, body[:min(len(body), mostKept-len(n.resp.body))]...)
 	n.x.noteResponse(n.resp)
 }
 

@@ -172,11 +172,13 @@ func (x *exchange) noteResponse(resp response) {
 	}
 }
 
+// mostKept is how many bytes of a body the journal keeps.
+const mostKept = 64 << 10
+
 // kept returns the part of a body that the journal keeps. The rest of the body can be freed.
 func kept(body []byte) []byte {
-	const most = 64 << 10
-	if len(body) > most {
-		return bytes.Clone(body[:most])
+	if len(body) > mostKept {
+		return bytes.Clone(body[:mostKept])
 	}
 	return body
 }
