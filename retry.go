@@ -146,8 +146,8 @@ func (k *call) mayChange(a *attempt) bool {
 // planRetry decides whether another attempt follows the attempt a, and returns the pause between
 // them. If the retry needs a token, planRetry takes one.
 func (k *call) planRetry(a *attempt) (pause time.Duration, again bool) {
-	// After a 401, keyFunc may return another key. If it returns the same one, getPermit
-	// ends the call.
+	// After a 401, keyFunc may return another key. If it returns the same one, getPermit ends the
+	// call.
 	askForKey := k.config.keyFunc != nil && a.failure != contextEnded &&
 		a.was(http.StatusUnauthorized) && !k.previous.was(http.StatusUnauthorized)
 	mayRepeat := askForKey || k.mayChange(a) && !k.outcomeUnknown(a)

@@ -16,8 +16,8 @@ type transport struct {
 	roundTrip func(*http.Request) (*http.Response, error)
 	closeIdle []func() // CloseIdleConnections of each transport that is not the caller's
 	// suspectIdle is set when a request on a reused connection got no response. The other idle
-	// connections may be dead, too. So the next attempt closes them all, unless they
-	// are those of WithHTTPClient, and dials a new one.
+	// connections may be dead, too. So the next attempt closes them all, unless they are those of
+	// WithHTTPClient, and dials a new one.
 	suspectIdle atomic.Bool
 	http1       atomic.Bool // the last response came over HTTP/1
 }

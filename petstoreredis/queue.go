@@ -98,7 +98,7 @@ func (q *queue) join(w *waiter) {
 	q.waiters[w.class] = slices.Insert(waiters, place, w)
 }
 
-// step does what is due: it sends the next command, and lets the fallback give permits. Then it
+// step sends the next command if it is time for it, and lets the fallback give permits. Then it
 // sets the timer for the next step.
 func (q *queue) step(now time.Time) {
 	if q.timer != nil {

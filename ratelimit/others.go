@@ -24,10 +24,10 @@ const (
 	// 1.25, TestGrowth has twice as many 429s on 60 a minute; with 2, TestLoads waits too long.
 	speedUp = 1.5
 	// 1/newcomersPart of the limit is left for the first requests of processes that start, because
-	// nothing holds these back: in windows that do not slide, at most the constant newcomers.
-	// With half of either number, TestGrowth has more 429s; with a larger constant, it uses less of
-	// the limit. If this were the maximum in sliding windows, too, TestGrowth would have five times
-	// as many 429s there.
+	// nothing holds these back: in windows that do not slide, at most the constant newcomers. With
+	// half of either number, TestGrowth has more 429s; with a larger constant, it uses less of the
+	// limit. If this were the maximum in sliding windows, too, TestGrowth would have five times as
+	// many 429s there.
 	newcomersPart, newcomers = 16, 8
 	// ratePeriod is the time in which the rate of others becomes a new one. With half or twice the
 	// time, TestGrowth has more 429s.

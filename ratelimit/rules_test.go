@@ -99,7 +99,7 @@ func TestRules(t *testing.T) {
 		{"5 a ban, although Reset is past", "ask, 429 70s 999 0 -1h, opens = 1m10s ban"},
 		{"5 a shorter 429 does not shorten a lockout", "get 60 59, ask 2, 429 20s 60 9, 429 1s 60 9, opens = 20s minute"},
 		{"5 a late 429 is no lockout of its own", "get 60 59, ask 2, 429 1s 60 9, +1s ask, 429 1s 60 9, 200 60 8, +1s ask 9 = 2"},
-		{"5 in a sliding window, others that only Processes tells of make no lockout longer",
+		{"5 in a sliding window, Processes alone makes no lockout longer",
 			"processes 2, get 60 59 60s, +2s get 60 58 61s, ask, 429 1s 60 50, opens = 1s minute"},
 		{"5 in a sliding window that others use, each lasts for 90 seconds",
 			"get 60 59 60s, +2s ask, 429 1s 60 0 60s, opens = 1m30s minute"},
