@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// clockGrain is added to the end of a limit, which may be rounded down, before the pot is asked.
+	// clockGrain is added to the end of a limit, which may be rounded down; then the pot is asked.
 	clockGrain = 5 * time.Millisecond
 
 	// A poll is a command that asks whether a response has come to another process.
